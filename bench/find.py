@@ -1,8 +1,9 @@
 """Finding exact text: a page of literals and patterns, against one look at every text in Postgres.
 
 ``python -m bench find [strings] [chunks]`` (default 20,000 strings of 10 chunks of 1,000
-characters, half English, half Chinese) makes the rows by SQL, in a PostgreSQL of its own. Each is
-compared with the least that Postgres takes to look for a literal in all chunks.
+characters that share 100 with the next, half English, half Chinese) makes the rows by SQL, in a
+PostgreSQL of its own. Each is compared with the least that Postgres takes to look for a literal in
+all chunks.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from testing.postgres_cost import measured
 
 SETTINGS = {"max_wal_size": "8GB", "shared_buffers": "1GB", "fsync": "off"}
 ROUNDS = 3
-PIECES, CHARS = 480, 1_000
+PIECES, CHARS, STEP = 480, 1_000, 900
 NEEDLE = "the Needle of 1,734 words"
-# As a replica, which no trigger of ours sees. The needle stands across two chunks of one string.
+# As a replica, which no trigger of ours sees. The needle stands in what two chunks share.
 _ROWS = """
     SET LOCAL session_replication_role = replica;
     INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
                       char_count, state, active_set_id, indexed_at)
         SELECT {generation}, {table}, pointer, sha256(convert_to(pointer, 'UTF8')), 'x',
-               {chunks} * {chars}, 'indexed', number, now()
+               {chunks} * {step} + {chars} - {step}, 'indexed', number, now()
         FROM generate_series(1, {strings}) AS number, format('/strings/%s', number) AS pointer;
     INSERT INTO chunk_set (id, node_id, content_hash, state, chunks_count, present_count)
         OVERRIDING SYSTEM VALUE
@@ -49,17 +50,17 @@ _ROWS = """
                         char_start, char_end, content_hash, turbopuffer_namespace,
                         turbopuffer_doc_id, input_hash, rows_hash)
         SELECT {table}, string, '/strings/' || string, place, {chunks},
-               CASE (string, place) WHEN ({strings}, 0) THEN left(text, -9) || left('{needle}', 9)
-                                    WHEN ({strings}, 1) THEN substr('{needle}', 10) ||
-                                         substr(text, 1 + length(substr('{needle}', 10)))
+               CASE (string, place) WHEN ({strings}, 0) THEN overlay(text PLACING '{needle}' FROM
+                                                                     {step} + 1)
+                                    WHEN ({strings}, 1) THEN overlay(text PLACING '{needle}' FROM 1)
                                     ELSE text END,
-               place * {chars}, (place + 1) * {chars}, 'x', 'bench', 'bench.' || named,
+               place * {step}, place * {step} + {chars}, 'x', 'bench', 'bench.' || named,
                sha256(convert_to(named, 'UTF8')), ''
         FROM generate_series(1, {strings}) AS string
         CROSS JOIN generate_series(0, {chunks} - 1) AS place
         CROSS JOIN LATERAL (SELECT string || '.' || place AS named) AS named
         JOIN piece ON language = string % 2
-                  AND number = (CAST(string AS bigint) * 7919 + place * 104729) % {pieces};
+                  AND number = (CAST(string AS bigint) * 7919 + place) % {pieces};
     INSERT INTO comparison (generation_id, table_id, revision, scopes)
         SELECT {generation}, id, revision, ARRAY[''] FROM context_table WHERE id = {table}
         ON CONFLICT (generation_id, table_id)
@@ -104,9 +105,9 @@ def _filled(database: Database, strings: int, chunks: int) -> GrownIndex:
     with database.transaction() as tx:
         tx.run("CREATE TEMP TABLE piece (language int, number int, text text) ON COMMIT DROP")
         for language in range(2):
-            text = text_of(language, PIECES * CHARS + CHARS)
+            text = text_of(language, PIECES * STEP + CHARS)
             for number in range(PIECES):
-                piece = text[number * CHARS : (number + 1) * CHARS]
+                piece = text[number * STEP : number * STEP + CHARS]
                 tx.run("INSERT INTO piece VALUES (:l, :n, :t)", l=language, n=number, t=piece)
         tx.run("DELETE FROM node")
         tx.run(
@@ -116,6 +117,7 @@ def _filled(database: Database, strings: int, chunks: int) -> GrownIndex:
                 strings=strings,
                 chunks=chunks,
                 chars=CHARS,
+                step=STEP,
                 pieces=PIECES,
                 needle=NEEDLE,
             )

@@ -18,8 +18,8 @@ _BLOCKS = """
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds of the server's process, to a hundredth, and of this one; blocks that the server
-    read, of its memory or of the disk.
+    """CPU seconds of the server's process with those that helped it, to a hundredth, and of this
+    one; blocks that the server read, of its memory or of the disk.
     """
 
     server_s: float
@@ -33,8 +33,8 @@ def measured(database: Database, operation: Callable[[], object]) -> Cost:
     server_s, own_s = _cpu_s(pid), time.process_time()
     operation()
     own_s = time.process_time() - own_s
-    server_s = _cpu_s(pid) - server_s
     _, after = _so_far(database)
+    server_s = _cpu_s(pid) - server_s
     return Cost(server_s, own_s, after - before)
 
 
@@ -47,5 +47,11 @@ def _so_far(database: Database) -> tuple[int, int]:
 
 
 def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Returns what a process of the server has taken, with all that have ended beside it."""
+    own = _fields(pid)
+    ended = _fields(int(own[1]))
+    return sum(map(int, (*own[11:13], *ended[13:15]))) / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

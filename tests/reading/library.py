@@ -8,7 +8,7 @@ from context_search.catalog.tables import ManageTables
 from context_search.core.callers import McpKey, McpSettings, Principal, ProjectKey
 from context_search.core.config import SearchConfig
 from context_search.core.filters import parse_filter
-from context_search.core.model import Project, SearchTool, Table
+from context_search.core.model import Index, Project, SearchTool, Table
 from tests.contract.store.bench import PostgresBench
 from tests.steps import SMALL
 
@@ -35,8 +35,7 @@ class Library:
         """A Search Tool whose index has the document as it is now."""
         search = SearchConfig(where=None if where is None else parse_filter(where))
         tool, index = self.bench.tool(table, scope, config=self.config, search=search)
-        self.bench.compare(index, table)
-        self.bench.finish_all(index)
+        self._index(index, table)
         return tool
 
     def agent(self, *tools: SearchTool, redacts: bool = False) -> McpKey:
@@ -55,6 +54,8 @@ class Library:
         """Writes another document, and compares it with the indexes of some tools."""
         self.bench.change(table, document)
         for tool in tools:
-            index = self.bench.index(tool.index_id)
-            self.bench.compare(index, table)
-            self.bench.finish_all(index)
+            self._index(self.bench.index(tool.index_id), table)
+
+    def _index(self, index: Index, table: Table) -> None:
+        for node_id in self.bench.compare(index, table):
+            self.bench.finish(node_id)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 
@@ -23,9 +24,10 @@ from context_search.reading.find_text import CALL_S
 from context_search.reading.listing import BATCH_CHARS, MAX_DOCUMENT_BYTES
 from context_search.reading.routes.find_text import FindTextAnswer
 from context_search.reading.rules.found_text import FindCursor, FoundText, WantedMatches
+from context_search.text.chunking import chunk_spans
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.patterns import RePattern, RePatterns
-from tests.builders import english
+from tests.builders import chinese, english
 from tests.contract.store.bench import PostgresBench
 from tests.reading.finding import Finder, places, redacting
 from tests.reading.library import Library
@@ -107,6 +109,22 @@ def test_a_match_across_the_borders_of_chunks_is_found(finder: Finder) -> None:
             sought = text[start : start + length]
             page = finder.find(agent, sought, case_sensitive=True, limit=100)
             assert (table.id, "/a", start, start + len(sought)) in places(page)
+
+
+@pytest.mark.stack
+@pytest.mark.parametrize(("size", "overlap"), [(100, 10), (100, 0), (100, 30), (12, 0), (12, 5)])
+@pytest.mark.parametrize("language", [english, chinese])
+def test_no_piece_is_lost_between_chunks(
+    finder: Finder, language: Callable[[int], str], size: int, overlap: int
+) -> None:
+    library, text = finder.library, language(350)
+    library.config = replace(library.config, chunk_size=size, chunk_overlap=overlap)
+    agent = library.agent(library.tool(library.table({"a": text})))
+    for chunk, later in pairwise(chunk_spans(text, size=size, overlap=overlap)):
+        for start in (max(0, later.start - 2), later.start - 1, later.start):
+            for end in (chunk.end + 1, chunk.end + 2, later.end + 1):
+                page = finder.find(agent, text[start:end], case_sensitive=True, limit=100)
+                assert start in [match.start for match in page.matches]
 
 
 @pytest.mark.stack

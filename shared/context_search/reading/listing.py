@@ -18,7 +18,8 @@ MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum size of a document that is read while no index knows it as it is now."""
 BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
-_MOST_NARROWED = 128
+_FIRST_NARROWED, _MOST_NARROWED = 8, 256
+"""Number of batches of text that are narrowed at once: first, and then."""
 
 
 class ListedString(NamedTuple):
@@ -117,13 +118,14 @@ class ReadBatches:
     def after(self, start: int) -> Iterator[TextBatch]:
         """Yields batches from a place of the list on.
 
-        A batch may be empty, so that the caller can check the time.
+        A batch may be empty, so that the caller can check the time. The first one that is narrowed
+        is small: a page may be full then.
         """
-        batches, most = (1, 1) if self.narrowing is None else (4, _MOST_NARROWED)
+        batches, most = (1, 1) if self.narrowing is None else (_FIRST_NARROWED, _MOST_NARROWED)
         while start < len(self.strings):
             end = self._end(start, batches * self.batch_chars)
             yield from self._batches(start, end)
-            batches, start = min(4 * batches, most), end
+            batches, start = most, end
 
     def _end(self, start: int, most: int) -> int:
         """Returns where a batch ends: it has one string, or strings of so many characters."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 
 from context_search.text.literals import Literal, fold
 
@@ -13,6 +14,7 @@ MAX_SPELLINGS = 8
 """Maximum number of spellings of a piece: each is looked for by itself."""
 CASED = range(0x80, 0x1F000)
 """Where the characters are that are in upper case and not ASCII."""
+_MAX_HINTS = 2
 _SELECTIVE_CHARS = 8
 _KELVIN = "\u212a"  # whose lower case is k; no other letter of ASCII has such another
 
@@ -45,20 +47,25 @@ class Narrowing:
         return max(map(len, self.pieces))
 
     @property
-    def endings(self) -> Sequence[bytes]:
-        """Returns the last two bytes of UTF-8 of every proper prefix of a piece that has two.
+    def hints(self) -> Sequence[str]:
+        """Returns two texts at most, one of which is in each piece; none where pieces are few.
 
-        A chunk that ends so may be cut inside a piece.
+        Most texts have none of them, and need not be looked through for so many pieces.
         """
-        return sorted({each[-2:] for each in self._cut() if len(each) > 1})
+        if len(self.pieces) < MAX_SPELLINGS:
+            return ()
+        shortest = min(map(len, self.pieces))
+        parts = [
+            {piece[start:end] for piece in self.pieces}
+            for start, end in combinations(range(shortest + 1), 2)
+        ]
+        few = [part for part in parts if len(part) <= _MAX_HINTS]
+        return sorted(max(few, key=lambda part: (len(min(part)), len(part)), default=()))
 
     @property
-    def beginnings(self) -> Sequence[bytes]:
-        """Returns the first bytes of pieces that begin with a character of ASCII."""
-        return sorted({each for each in self._cut() if len(each) == 1})
-
-    def _cut(self) -> Iterable[bytes]:
-        return (piece[:end].encode() for piece in self.pieces for end in range(1, len(piece)))
+    def is_in_ascii(self) -> bool:
+        """Whether a text of ASCII may hold a piece."""
+        return any(piece.isascii() for piece in self.pieces)
 
 
 def _spellings(form: str) -> Iterable[str]:

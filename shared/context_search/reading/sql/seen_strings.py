@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.core.ids import pointer_sha256
@@ -127,6 +127,15 @@ _DESCRIBED = f"""
 """
 
 
+def _holding(texts: Mapping[str, Sequence[str]]) -> str:
+    """Returns the condition that a folded text has one of each kind of texts."""
+    return " AND ".join(
+        "(" + " OR ".join(f"strpos(folded, :{kind}_{n}) > 0" for n in range(len(each))) + ")"
+        for kind, each in texts.items()
+        if each
+    )
+
+
 def _folded(text: str) -> str:
     """The empty text makes Postgres unpack a text once; lower() of C knows ASCII alone."""
     return f"""
@@ -134,36 +143,39 @@ def _folded(text: str) -> str:
     """
 
 
-def _holds(text: str) -> str:
-    return f"""
-        (strpos({text}, :piece) > 0 OR CAST(:others AS text[]) <> '{{}}' AND EXISTS (
-            SELECT FROM unnest(CAST(:others AS text[])) AS other WHERE strpos({text}, other) > 0))
-    """
-
-
-# The last two bytes: to count characters takes as long as to look for a piece.
-_ENDING = "substr(convert_to(folded, 'UTF8'), greatest(1, octet_length(folded) - 1))"
-_ENDS_IN_PIECE = f"""
-    ({_ENDING} = ANY(CAST(:endings AS bytea[]))
-     OR CAST(:beginnings AS bytea[]) <> '{{}}'
-        AND substr({_ENDING}, 2) = ANY(CAST(:beginnings AS bytea[])))
-"""
-_ACROSS = _folded("""(right(chunk.chunk_text, :longest)
-    || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))""")
-# A piece that no chunk has whole goes on in the next one. Where that is short it may go on behind.
-_HOLDING = f"""
-    SELECT id FROM node
-    WHERE id = ANY(CAST(:nodes AS bigint[])) AND content IS NOT NULL
-      AND {_holds(_folded("content"))}
-    UNION
-    SELECT node_id FROM (
-        SELECT node.id AS node_id, chunks.*, {_folded("chunk_text")} AS folded
+# Texts of strings, or of their chunks. In a chunk of ASCII there are as many bytes as characters,
+# which Postgres knows of a text without unpacking it. It looks with all its cores where the offset
+# keeps a text from being unpacked for each piece: of '0', unlike 0, it knows in time that it is
+# none.
+_IN_TEXTS = f"""
+    SELECT DISTINCT id FROM (
+        SELECT node.id, {_folded("chunk_text")} AS folded
         FROM node JOIN chunks ON set_id = active_set_id
-        WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND content IS NULL OFFSET 0) AS chunk
-    WHERE {_holds("folded")} OR {_ENDS_IN_PIECE} AND EXISTS (
-        SELECT FROM chunks AS next
-        WHERE next.set_id = chunk.set_id AND next.chunk_index = chunk.chunk_index + 1
-          AND (next.char_end - chunk.char_end < :longest OR {_holds(_ACROSS)}))
+        WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND content IS NULL
+          AND (:ascii OR octet_length(chunk_text) > char_end - char_start)
+        UNION ALL
+        SELECT id, {_folded("content")} FROM node
+        WHERE id = ANY(CAST(:nodes AS bigint[])) AND content IS NOT NULL
+        OFFSET '0') AS text
+    WHERE {{holding}}
+"""
+_AROUND_BORDER = _folded("""(right(chunk.chunk_text, :longest)
+    || substr(next.chunk_text, 1 + chunk.char_end - next.char_start, :longest))""")
+# A piece that no chunk has whole begins in one and goes on in the next, which shares less with it
+# than all but two of the characters of the piece. Where the next is short it may go on behind.
+# Texts of other chunks are not read.
+_ACROSS = f"""
+    SELECT DISTINCT node_id FROM (
+        SELECT node.id AS node_id, chunks.id, char_end, lead(chunks.id) OVER later AS next_id,
+               lead(char_start) OVER later AS next_start, lead(char_end) OVER later AS next_end
+        FROM node JOIN chunks ON set_id = active_set_id
+        WHERE node.id = ANY(CAST(:nodes AS bigint[])) AND content IS NULL
+        WINDOW later AS (PARTITION BY set_id ORDER BY chunk_index)) AS border
+    WHERE char_end - next_start <= :longest - 2 AND (next_end - char_end < :longest OR (
+        SELECT {{holding}} FROM (
+            SELECT {_AROUND_BORDER} AS folded
+            FROM chunks AS chunk, chunks AS next
+            WHERE chunk.id = border.id AND next.id = next_id OFFSET 0) AS text))
 """
 # To compile such a statement may take longer than to run it. Without rows: it is not NULL.
 _NOT_COMPILED = "SELECT WHERE set_config('jit', 'off', true) IS NULL"
@@ -242,19 +254,20 @@ class SeenStrings:
         return DescribedPlace(revision, Described(kind, title), children)
 
     def holding(self, node_ids: Sequence[int], narrowing: Narrowing) -> list[int]:
-        """Returns those of some strings in which a literal may stand, in no order."""
-        first, *others = narrowing.pieces
+        """Returns those of some strings in which a literal may stand, in no order, some twice."""
+        texts = {"hint": narrowing.hints, "piece": narrowing.pieces}
+        holding = _holding(texts)
+        parameters = {
+            "nodes": list(node_ids),
+            "folded": narrowing.is_folded,
+            **{f"{kind}_{n}": text for kind, each in texts.items() for n, text in enumerate(each)},
+        }
         self.tx.queue(_NOT_COMPILED)
-        rows = self.tx.run(
-            _HOLDING,
-            nodes=list(node_ids),
-            folded=narrowing.is_folded,
-            piece=first,
-            others=others,
-            endings=list(narrowing.endings),
-            beginnings=list(narrowing.beginnings),
-            longest=narrowing.longest,
-        )
+        in_texts = _IN_TEXTS.format(holding=holding)
+        rows = self.tx.run(in_texts, ascii=narrowing.is_in_ascii, **parameters)
+        if narrowing.longest > 1:
+            across = _ACROSS.format(holding=holding)
+            rows += self.tx.run(across, longest=narrowing.longest, **parameters)
         return [node_id for [node_id] in rows]
 
     def texts(self, node_ids: Sequence[int]) -> dict[int, str]:
