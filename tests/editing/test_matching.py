@@ -25,7 +25,7 @@ from context_search_editing.matching import (
 from context_search_editing.rules.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from context_search_editing.write_documents import with_strings
 from testing.in_memory.patterns import RePatterns
-from tests.editing.brute_force import TEXTS
+from tests.text.brute_force import TEXTS
 
 KEYS = st.sampled_from(["a", "ab", "b", "", "~", "/", "0"])
 DOCUMENTS: st.SearchStrategy[Any] = st.recursive(

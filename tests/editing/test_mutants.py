@@ -1,20 +1,14 @@
-"""Matching, undo and writing with one thing wrong: random cases tell each from the right one."""
+"""Replacing, undo and writing with one thing wrong: random cases tell each from the right one."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from types import ModuleType
 
 import pytest
 
-from context_search.text import borders, literals
-from context_search.text.literals import Literal
 from context_search_editing import write_documents
 from context_search_editing.rules import replacing, undo
 from context_search_editing.rules.edits import Edit, apply_edits, string_hash
@@ -22,69 +16,23 @@ from context_search_editing.rules.plans import PlannedString, PlannedTable
 from context_search_editing.rules.replacing import Allowance, ReplaceRequest
 from context_search_editing.write_documents import Source
 from tests.editing.brute_force import brute_force, random_case, random_executed
+from tests.mutants import mutant
 
 CASES = 4_000
-RE_WORDS = """
-from re import ASCII, NOFLAG, compile
-
-def is_edge(text, at):
-    return compile(r"\\b", {}).match(text, at) is not None
-"""
-WORDS = "from context_search.text.words import is_edge"
-MATCHING = {
-    "only the form that was given": (
-        literals,
-        '{find, normalize("NFC", find), normalize("NFD", find)}',
-        "{find}",
-    ),
-    "NFKC": (literals, 'normalize("NFC", find), normalize', 'normalize("NFKC", find), normalize'),
-    "goes on behind a refused word": (
-        literals,
-        "if is_edge(refused, step) and any(",
-        "if any(()) and (",
-    ),
-    "case ignored": (
-        literals,
-        "_sensitive = case_sensitive",
-        "_sensitive = case_sensitive = False",
-    ),
-    "case never ignored": (
-        literals,
-        "_sensitive = case_sensitive",
-        "_sensitive = case_sensitive = True",
-    ),
-    "İ is i": (literals, "return _LONGER_IN_LOWER_CASE.join(", 'return "i".join('),
-    "case folding that changes lengths": (
-        literals,
-        "parts = text.split(_LONGER_IN_LOWER_CASE)",
-        "return text.casefold()",
-    ),
-    "overlapping places": (literals, "position = end if is_whole else", "position ="),
-    "ASCII words": (borders, WORDS, RE_WORDS.format("ASCII")),
-    "words of re": (borders, WORDS, RE_WORDS.format("NOFLAG")),
-    "grapheme rule off": (borders, "GraphemeClusters(text) if whole_characters else None", "None"),
-    "only the beginning is whole": (borders, " and self._may_cut(self._clusters, end)", ""),
-    "CR LF is one character": (
-        borders,
-        'self._text[max(0, position - 1) : position + 1] == "\\r\\n" or ',
-        "",
-    ),
+REPLACING = {
     "replacement of re": (
-        replacing,
         "becomes = self._request.replace_with",
         'becomes = self._request.replace_with.replace("\\\\1", "")',
     ),
     "$ in literals": (
-        replacing,
         "becomes = self._request.replace_with",
         'becomes = self._request.replace_with.replace("$0", self._request.find)',
     ),
     "byte offsets": (
-        replacing,
         "Edit(place.start, text",
         "Edit(len(text[: place.start].encode()), text",
     ),
-    "the last match is forgotten": (replacing, "tuple(self._edits)", "tuple(self._edits[:-1])"),
+    "the last match is forgotten": ("tuple(self._edits)", "tuple(self._edits[:-1])"),
 }
 UNDO = {
     "the text before is not compared": (
@@ -125,46 +73,14 @@ REWRITING = {
 }
 
 
-@contextmanager
-def mutant(module: ModuleType, old: str, new: str, folder: Path) -> Iterator[ModuleType]:
-    """The module with another text in its source, under another name."""
-    source = Path(str(module.__file__)).read_text("utf-8")
-    assert source.count(old) == 1
-    file = folder / "mutant.py"
-    file.write_text(source.replace(old, new), "utf-8")
-    spec = importlib.util.spec_from_file_location("mutant", file)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    sys.modules["mutant"] = made
-    try:
-        spec.loader.exec_module(made)
-        yield made
-    finally:
-        del sys.modules["mutant"]
-
-
-def matches_wrongly(module: ModuleType, cases: int) -> bool:
+def replaces_wrongly(module: ModuleType, cases: int) -> bool:
     random = Random(11)
     return any(_edits_wrongly(module, *random_case(random)) for _ in range(cases))
 
 
 def _edits_wrongly(module: ModuleType, text: str, request: ReplaceRequest) -> bool:
-    wanted = brute_force(text, request)
-    if hasattr(module, "LiteralReplacer"):
-        return bool(module.LiteralReplacer(request).edits_of(text, Allowance()) != wanted)
-    literal = getattr(module, "Literal", Literal)(
-        request.find, case_sensitive=request.case_sensitive
-    )
-    respected = module.Borders(
-        text, whole_word=request.whole_word, whole_characters=request.whole_characters
-    )
-    places = list(literal.places(text, respected))
-    whole = [each for each in places if not each.inside_character]
-    edits = [Edit(at.start, text[at.start : at.end], request.replace_with) for at in whole]
-    changed = tuple(edit for edit in edits if edit.found != edit.becomes)
-    inside = len(places) - len(whole)
-    return (changed, inside) != (wanted.edits, wanted.left_out.inside_character)
+    edits = module.LiteralReplacer(request).edits_of(text, Allowance())
+    return bool(edits != brute_force(text, request))
 
 
 def undoes_wrongly(module: ModuleType, cases: int) -> bool:
@@ -255,10 +171,10 @@ def _writes_wrongly(module: ModuleType, random: Random) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", MATCHING)
-def test_a_faulty_matcher_is_caught(name: str, tmp_path: Path) -> None:
-    with mutant(*MATCHING[name], tmp_path) as module:
-        assert matches_wrongly(module, 6_000)
+@pytest.mark.parametrize("name", REPLACING)
+def test_a_faulty_replacement_is_caught(name: str, tmp_path: Path) -> None:
+    with mutant(replacing, *REPLACING[name], tmp_path) as module:
+        assert replaces_wrongly(module, 6_000)
 
 
 @pytest.mark.parametrize("name", UNDO)
@@ -274,7 +190,6 @@ def test_a_faulty_change_is_caught(name: str, tmp_path: Path) -> None:
 
 
 def test_the_code_without_a_fault_passes_the_same_checks() -> None:
-    for module in (literals, borders, replacing):
-        assert not matches_wrongly(module, 500)
+    assert not replaces_wrongly(replacing, 500)
     assert not undoes_wrongly(undo, 1_500)
     assert not writes_wrongly(write_documents, 1_500)

@@ -13,9 +13,10 @@ from context_search.core.errors import ConflictError, NotFoundError
 from context_search.core.json_pointer import contains
 from context_search_editing.previewing import PreviewLimits
 from context_search_editing.rules.replacing import ReplaceRequest
-from tests.editing.brute_force import TEXTS, brute_force
+from tests.editing.brute_force import brute_force
 from tests.editing.novel import FACTORY, NOVEL, WAREHOUSE, asked_for, hashed
 from tests.editing.replacing import Desk, counts
+from tests.text.brute_force import TEXTS
 
 
 def test_three_documents_and_seven_places(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from context_search.core.model import Table
 from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock
 from context_search.reading.find_text import FindText
+from context_search.reading.listing import BATCH_CHARS
 from context_search.reading.rules.found_text import FoundText, WantedMatches
 from context_search.reading.visible import visible_to
 from context_search.text.borders import Borders
@@ -33,12 +34,13 @@ class Finder:
     library: Library
     clock: Clock = field(default_factory=ManualClock)
     patterns: Patterns = field(default_factory=RePatterns)
+    batch_chars: int = BATCH_CHARS
 
     @property
     def use(self) -> FindText:
         """The use case."""
         store = self.library.store
-        return FindText(store, ListTools(store), self.patterns, self.clock)
+        return FindText(store, ListTools(store), self.patterns, self.clock, self.batch_chars)
 
     def find(self, caller: Principal, text: str | None = None, **more: object) -> FoundText:
         """Returns a page."""

@@ -120,30 +120,15 @@ def test_a_string_is_fetched_whole(library: Library, use: Connector) -> None:
     }
 
 
-def test_windows_of_a_long_string_lead_to_each_other(library: Library, use: Connector) -> None:
-    table, tool = made(library)
-    reader = Reader(use, library.agent(tool))
-    window = reader.fetch(cite_of(table, SECOND, LONG, 60_100, 60_300))
-    assert LONG[60_100 - 12_500 : 60_300 + 12_400] in window["text"]
-    assert window["title"] == "t"
-    assert len(window["text"]) == 50_000
-    while "previous" in window["metadata"]:
-        window = reader.fetch(window["metadata"]["previous"])
-    read = window["text"]
-    while "next" in window["metadata"]:
-        window = reader.fetch(window["metadata"]["next"])
-        read += window["text"]
-    assert read == LONG
-
-
-def test_a_title_is_the_pointer_where_nothing_has_a_name(
+def test_a_title_is_the_name_of_the_table_or_the_pointer(
     bench: PostgresBench, library: Library, use: Connector
 ) -> None:
     table, tool = made(library)
+    reader, cite = Reader(use, library.agent(tool)), cite_of(table, SECOND, LONG, 0, 9)
+    assert reader.fetch(cite)["title"] == "t"
     with bench.database.transaction() as tx:
         tx.run("UPDATE context_table SET name = NULL WHERE id = :id", id=table.id)
-    fetched = Reader(use, library.agent(tool)).fetch(cite_of(table, SECOND, LONG, 0, 9))
-    assert fetched["title"] == SECOND
+    assert reader.fetch(cite)["title"] == SECOND
 
 
 def test_a_text_that_moved_or_changed_is_fetched_with_its_status(
@@ -212,19 +197,6 @@ def test_a_foreign_id_looks_like_a_missing_one(library: Library, use: Connector)
     made(other)
     with pytest.raises(NotFoundError):
         use.fetch(other.owner, cite_of(table, FIRST, SHORT, 0, 50))
-
-
-def test_both_tools_have_one_argument_each() -> None:
-    search, fetch = connector.described(texts="anyone")
-    assert (search.name, fetch.name) == ("search", "fetch")
-    for tool, name in ((search, "query"), (fetch, "id")):
-        schema = tool.input_schema
-        assert isinstance(schema["properties"], dict)
-        assert schema["properties"].keys() == {name}
-        assert schema["required"] == [name]
-        assert schema["properties"][name]["type"] == "string"
-        assert tool.output_schema is not None
-        assert tool.annotations["readOnlyHint"] is True
 
 
 @given(st.integers(1, 400_000), st.data())

@@ -20,6 +20,8 @@ from context_search.core.errors import (
     PatternTooComplexError,
 )
 from context_search.integrations.patterns.re2_patterns import Re2Patterns
+from context_search.reading.find_text import CALL_S
+from context_search.reading.listing import BATCH_CHARS, MAX_DOCUMENT_BYTES
 from context_search.reading.routes.find_text import FindTextAnswer
 from context_search.reading.rules.found_text import FindCursor, FoundText, WantedMatches
 from context_search.text.chunking import chunk_spans
@@ -31,6 +33,9 @@ from tests.reading.finding import Finder, places, redacting
 from tests.reading.library import Library
 
 PUBLIC = {"status": {"eq": "public"}}
+CAT = WantedMatches(pattern="cat", whole_word=True)
+NO_CATS = "concatenate " * 2_000
+LONG = "dog " * 9_000
 SECRET = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
 ODD = [
     "kitchen", "Kitchen", "\u212aitchen", "KITCHEN", "İstanbul", "istanbul", "ΣΑΣ", "σας", "café",
@@ -71,12 +76,13 @@ PATTERNS = [
 
 
 @pytest.mark.stack
+@pytest.mark.parametrize("batch_chars", [BATCH_CHARS, 200])
 @pytest.mark.parametrize("is_behind", [False, True])
 @pytest.mark.parametrize("where", [None, PUBLIC])
 def test_what_is_found_is_what_a_walk_through_the_documents_finds(
-    finder: Finder, where: object, *, is_behind: bool
+    library: Library, where: object, *, is_behind: bool, batch_chars: int
 ) -> None:
-    library = finder.library
+    finder = Finder(library, batch_chars=batch_chars)
     tables = [library.table(odd_document(seed)) for seed in (1, 2)]
     tools = [library.tool(table, scope, where=where) for table in tables for scope in ("/rows", "")]
     agent = library.agent(*tools)
@@ -318,9 +324,10 @@ def test_a_cursor_is_read_back() -> None:
 
 @dataclass
 class SlowPatterns(RePatterns):
-    """Patterns that take a second for each text."""
+    """Patterns that take so many seconds for each text."""
 
     clock: ManualClock
+    text_s: float = 1.0
 
     @contextmanager
     def compiled(
@@ -329,20 +336,23 @@ class SlowPatterns(RePatterns):
         with super().compiled(
             pattern, case_sensitive=case_sensitive, timeout_s=timeout_s
         ) as compiled:
-            clock = self.clock
+            clock, text_s = self.clock, self.text_s
 
             class Slow(RePattern):
                 def _matches_in(self, text, groups):  # type: ignore[no-untyped-def]
-                    clock.advance(1.0)
+                    clock.advance(text_s)
                     return super()._matches_in(text, groups)
 
             yield Slow(compiled.compiled)
 
 
 @pytest.mark.stack
-def test_a_call_of_five_seconds_returns_what_it_has_and_goes_on(library: Library) -> None:
+@pytest.mark.parametrize("batch_chars", [BATCH_CHARS, 1])
+def test_a_call_of_five_seconds_returns_what_it_has_and_goes_on(
+    library: Library, batch_chars: int
+) -> None:
     clock = ManualClock()
-    finder = Finder(library, clock, SlowPatterns(clock))
+    finder = Finder(library, clock, SlowPatterns(clock), batch_chars)
     tables = [library.table({"rows": [f"harbour number {n}" for n in range(8)]}) for _ in range(3)]
     agent = library.agent(*map(library.tool, tables))
     wanted = WantedMatches(pattern="harbour", limit=100)
@@ -363,6 +373,53 @@ def test_a_full_page_counts_for_one_second_more(library: Library) -> None:
     assert (len(page.matches), page.counted, page.is_all) == (1, 4, False)
     following = finder.find(agent, pattern="harbour", limit=1, cursor=str(page.cursor))
     assert places(following) == [(table.id, "/rows/0", 12, 19)]
+
+
+@pytest.mark.stack
+def test_a_string_with_too_many_places_that_are_no_matches_is_left_out(library: Library) -> None:
+    """Unless a match in it fills the page: the next page goes on behind that."""
+    clock = ManualClock()
+    finder = Finder(library, clock, SlowPatterns(clock, text_s=CALL_S))
+    table = library.table({"a": f"cat {NO_CATS}cat", "b": f"{NO_CATS}cat", "c": "the cat sits"})
+    agent = library.agent(library.tool(table))
+    pages = finder.all(agent, replace(CAT, limit=1))
+    assert [places(page) for page in pages] == [
+        [(table.id, "/a", 0, 3)],
+        [],
+        [],
+        [(table.id, "/c", 4, 7)],
+    ]
+    assert [page.left_out for page in pages] == [0, 1, 1, 0]
+    assert not any(page.is_all for page in pages[:3])
+    assert FindTextAnswer.of(pages[1]).more == (
+        "No match yet; not all texts were looked at. The same call with this cursor goes on."
+        " 1 strings took too long and were not looked through."
+    )
+
+
+@pytest.mark.stack
+def test_a_string_that_takes_too_long_behind_a_full_page_is_on_the_next(library: Library) -> None:
+    clock = ManualClock()
+    finder = Finder(library, clock, SlowPatterns(clock))
+    table = library.table({"a": f"{LONG}cat", "b": f"{NO_CATS}cat", "c": "the cat sits"})
+    agent = library.agent(library.tool(table))
+    pages = finder.all(agent, replace(CAT, limit=1))
+    assert (pages[0].counted, pages[0].is_all) == (1, False)
+    assert [len(page.matches) for page in pages] == [1, 1, 1]
+    assert places(*pages) == finder.walked(agent, [table], CAT)
+
+
+@pytest.mark.slow
+@pytest.mark.stack
+def test_a_document_too_large_to_read_while_it_is_indexed_is_told_of(library: Library) -> None:
+    large, small = library.table({"a": "the harbour"}), library.table({"a": "the harbour"})
+    agent = library.agent(library.tool(large), library.tool(small))
+    library.bench.change(large, {"a": "the harbour" + "x" * MAX_DOCUMENT_BYTES})
+    page = Finder(library).find(agent, "harbour")
+    assert [place[0] for place in places(page)] == [small.id]
+    answer = FindTextAnswer.of(page)
+    assert (answer.total, answer.at_least, answer.cursor) == (None, 1, None)
+    assert answer.more == "1 large documents are being indexed and were not looked at."
 
 
 # ---- What is refused, and what is cut.

@@ -315,14 +315,3 @@ def test_bad_arguments_are_refused(
     _, caller = served(bench, ARTICLES)
     with pytest.raises(error):
         call(bench, caller, **arguments)
-
-
-def test_the_tool_says_what_it_takes(bench: PostgresBench) -> None:
-    described = outline.described(["letters"], texts="ours")
-    assert described.annotations["readOnlyHint"] is True
-    assert described.annotations["destructiveHint"] is False
-    properties = described.input_schema["properties"]
-    assert isinstance(properties, dict)
-    assert set(properties) == {"collection", "pointer", "cursor", "limit"}
-    assert properties["collection"]["enum"] == ["letters"]
-    assert all(member["description"] for member in properties.values())

@@ -260,9 +260,80 @@ def test_who_may_not_see_secrets_reads_and_guesses_none(
     seen = reading.read(agent, wanted)
     assert "example" not in (seen.text or "")
     assert "[redacted:email]" in (seen.text or "")
-    assert seen.cite.digest == b""
-    library.change(table, {"a": text, "b": TEXT}, tool)
-    right = cite_of(table, "/a", text, at, at + 10)
-    wrong = cite_of(table, "/a", text.upper(), at, at + 10)
-    found = [reading.read(agent, replace(wanted, cite=cite)).status for cite in (right, wrong)]
-    assert found[0] == found[1]
+    assert seen.cite.is_of(seen.text or "")
+    for document, status in (({"a": text, "b": TEXT}, "current"), ({"a": f"x{text}"}, "moved")):
+        library.change(table, document, tool)
+        assert reading.read(agent, replace(wanted, cite=seen.cite)).status == status
+    guesses = [cite_of(table, "/a", each, at, at + 10) for each in (text, text.upper())]
+    found = [reading.read(agent, replace(wanted, cite=cite)).status for cite in guesses]
+    assert found == ["changed", "changed"]
+
+
+def test_the_owner_follows_the_cite_of_an_agent_that_does_not_see_secrets(
+    library: Library, reading: ReadTexts
+) -> None:
+    text = f"{TEXT[:500]} {SECRET} {TEXT[500:]}"
+    table = library.table({"a": text})
+    agent = library.agent(library.tool(table), redacts=True)
+    cite = Cite.of(table.id, "/a", 1, 480, None, 580)
+    seen = reading.read(agent, WantedText(cite, before=0, after=0))
+    assert "[redacted:email]" in (seen.text or "")
+    own = reading.read(library.owner, WantedText(seen.cite, before=0, after=0))
+    assert (own.status, own.text) == ("current", text[480:580])
+
+
+# ---- Forged cites.
+
+
+@pytest.mark.parametrize("hide", ["where", "threshold", "deleted"])
+def test_no_forged_cite_reads_a_version_that_the_caller_never_saw(
+    library: Library, reading: ReadTexts, hide: str
+) -> None:
+    hidden = {"where": TEXT, "threshold": TEXT[:9], "deleted": TEXT}[hide]
+    status = "draft" if hide == "where" else "public"
+    table = library.table({"letters": [{"status": status, "text": hidden}]})
+    tool = library.tool(table, where=PUBLIC)
+    agent, now = library.agent(tool), english(3_000, seed=8)
+    library.write(table, {"letters": [{"status": "public", "text": now}]})
+    for at in range(8):
+        exact = cite_of(table, FIRST, hidden, at, at + 1)
+        for cite in (exact, replace(exact, digest=b"")):
+            seen = reading.read(agent, WantedText(cite, before=0, after=0))
+            assert seen.was is None
+        blind = reading.read(agent, WantedText(replace(exact, digest=b""), before=0, after=0))
+        assert blind.status == "changed"
+    whole = cite_of(table, FIRST, hidden, 0, len(hidden))
+    was = reading.read(agent, WantedText(whole, before=0, after=0)).was
+    assert was == (TEXT if hide == "deleted" else None)
+
+
+def test_a_cite_is_followed_in_a_document_that_no_index_has_yet(
+    library: Library, reading: ReadTexts
+) -> None:
+    table = library.table(DOCUMENT)
+    tool = library.tool(table)
+    library.change(table, {"new": TEXT})
+    agent = library.agent(tool)
+    cite = cite_of(table, "/new", TEXT, 5, 50)
+    assert reading.read(agent, WantedText(cite)).status == "current"
+    missing = cite_of(table, "/newer", TEXT, 5, 50)
+    assert reading.read(agent, WantedText(missing)).status == "gone"
+
+
+def test_a_place_beyond_the_end_is_no_place_of_a_text(library: Library, reading: ReadTexts) -> None:
+    table = library.table(DOCUMENT)
+    agent = library.agent(library.tool(table))
+    for digest in (b"", b"digest"):
+        beyond = Cite.of(table.id, FIRST, table.revision, 5_000, None, 5_010)
+        seen = reading.read(agent, WantedText(replace(beyond, digest=digest), before=0, after=0))
+        assert (seen.status, seen.text) == ("changed", "")
+
+
+def test_a_pointer_that_is_deeper_than_any_document_is_not_looked_for(
+    library: Library, reading: ReadTexts
+) -> None:
+    tool = library.tool(library.table(DOCUMENT))
+    wanted = WantedText(collection=tool.name, json_pointer="/00" * 33_000)
+    [named], _ = ListTools(library.store).page(library.owner)
+    with pytest.raises(NotFoundError):
+        reading.read(library.owner, replace(wanted, collection=named.name))

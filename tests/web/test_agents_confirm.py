@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -141,6 +142,22 @@ def test_the_era_before_cannot_be_asked_whatever_it_says(api: Api) -> None:
     report = before.refused("replace_execute", named(plan), **given)
     assert report["code"] == "CONFIRMATION_UNAVAILABLE"
     assert data_of(api, table) == STORY
+
+
+def test_the_console_changes_nothing_where_the_user_must_agree(api: Api) -> None:
+    """It calls as ``console/src/mcp.ts`` does: without a revision, and it takes no forms."""
+    table, someone = story(api, confirm="client")
+    plan, executed = someone.previewed(OLD, NEW), someone.previewed("old", "older")
+    replace(someone, capabilities=None).done("replace_execute", named(executed))
+    someone.allow(confirm="required")
+    undo = {"plan_id": executed["plan_id"]}
+    for name, arguments in (("replace_execute", named(plan)), ("replace_undo", undo)):
+        params = {"name": name, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        called = answer(api("POST", "/mcp", key=someone.mcp["api_key"], json=body), 200)["result"]
+        assert called["isError"] is True
+        assert json.loads(called["content"][0]["text"])["code"] == "CONFIRMATION_UNAVAILABLE"
+    assert data_of(api, table) == AFTER
 
 
 def test_nobody_is_asked_about_what_cannot_be_done(api: Api) -> None:

@@ -12,7 +12,7 @@ import pytest
 from context_search.core.cites import Cite
 from tests.builders import english
 from tests.web.agent import Agent, agent
-from tests.web.api import SMALL, Api
+from tests.web.api import CANARY, SMALL, Api
 
 COMETS = "The lighthouse keeper counted nine comets over the harbour, and wrote them down."
 BEES = "A beekeeper beside the orchard sells honey to the railway tenants in winter."
@@ -144,19 +144,20 @@ def test_an_unknown_collection_is_refused_with_the_names_that_exist(
     "arguments",
     [
         {},
-        {"query": "x", "queries": ["x", "y"]},
-        {"queries": ["x"]},
-        {"queries": list("abcdef")},
-        {"queries": "comets"},
+        {"query": CANARY, "queries": [CANARY, "y"]},
+        {"queries": [CANARY]},
+        {"queries": [f"{CANARY} {n}" for n in range(6)]},
+        {"queries": CANARY},
         {"query": ""},
-        {"query": "x" * 2_001},
-        {"query": "a\x00b"},
-        {"query": "x", "top_k": 21},
-        {"query": "x", "top_k": True},
-        {"query": "x", "max_tokens": 499},
-        {"query": "x", "max_tokens": 10_001},
-        {"query": "x", "collection": ""},
-        {"query": "x", "filter": {}},
+        {"query": CANARY * 200},
+        {"query": f"{CANARY}\x00"},
+        {"query": CANARY, "top_k": 21},
+        {"query": CANARY, "top_k": True},
+        {"query": CANARY, "max_tokens": 499},
+        {"query": CANARY, "max_tokens": 10_001},
+        {"query": CANARY, "collection": ""},
+        {"query": CANARY, "collection": CANARY},
+        {"query": CANARY, "filter": {CANARY: CANARY}},
         {"query": "。！"},
     ],
 )
@@ -164,16 +165,17 @@ def test_hostile_arguments_are_refused(reader: Api, arguments: dict[str, Any]) -
     tool = reader.unindexed_tool(reader.table({"a": COMETS}), name="sky")
     report = single(reader, tool).refused("search", arguments)
     assert report["code"] in ("INVALID_INPUT", "QUERY_EMPTY")
-    assert "canary" not in json.dumps(report)
+    assert CANARY not in json.dumps(report)
 
 
-def test_an_agent_that_redacts_gets_neither_texts_nor_titles_nor_digests(api: Api) -> None:
+def test_an_agent_that_redacts_gets_neither_texts_nor_titles_nor_digests_of_them(api: Api) -> None:
     table = api.table({"title": "Of mary.keeper@lighthouse.example", "text": SECRET})
     tool = api.tool(table, name="letters")
     [passage] = found(single(api, tool, redact=True), query="tide tables of the harbour", top_k=1)
     assert passage["title"] == "Of [redacted:email]"
     assert passage["text"] == SECRET.replace("mary.keeper@lighthouse.example", "[redacted:email]")
-    assert (passage["place"]["end"], Cite.parse(passage["cite"]).digest) == (len(SECRET), b"")
+    assert passage["place"]["end"] == len(SECRET)
+    assert Cite.parse(passage["cite"]).is_of(passage["text"])
 
 
 def test_what_a_where_hides_is_neither_found_nor_a_title(api: Api) -> None:

@@ -111,9 +111,11 @@ def test_a_wrong_request_is_refused(
 def test_a_cite_in_an_address_is_read_with_care(api: Api) -> None:
     for path in ("AQ", "x" * 65, "%00", "é"):
         assert api("GET", f"/api/v1/citations/{path}").status_code == 422
-    problem(
-        api("POST", "/api/v1/read", json={"collection": "a", "pointer": ""}), 422, "INVALID_INPUT"
-    )
+
+
+def test_a_project_without_collections_says_so(api: Api) -> None:
+    response = api("POST", "/api/v1/read", json={"collection": "a", "pointer": ""})
+    assert "there is none" in problem(response, 422, "INVALID_INPUT")["detail"]
 
 
 # ---- Agents.
@@ -134,7 +136,8 @@ def test_agents_read_by_tools_that_say_all_of_themselves(reader: Agent) -> None:
         assert tool["annotations"]["readOnlyHint"] is True
         assert tool["annotations"]["destructiveHint"] is False
         assert all(part["description"] for part in tool["inputSchema"]["properties"].values())
-    assert listed["read"]["inputSchema"]["properties"]["collection"]["enum"] == ["letters"]
+    for name in READS:
+        assert listed[name]["inputSchema"]["properties"]["collection"]["enum"] == ["letters"]
 
 
 def test_an_agent_reads_what_programs_read(api: Api, reader: Agent) -> None:

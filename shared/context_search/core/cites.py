@@ -85,6 +85,7 @@ class Cite:
 
     def beginning(self, text: str) -> Cite:
         """Returns the cite of a text with which the cited one begins."""
+        text = text[:MAX_CITED_CHARS]
         return replace(self, end=self.start + len(text), digest=digest_of(text))
 
     @property

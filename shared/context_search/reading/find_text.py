@@ -16,7 +16,13 @@ from context_search.core.pages import PAGE
 from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
 from context_search.reading.collections import name_of, named_collection
-from context_search.reading.listing import ListedString, ReadBatches, TableListing, listed_table
+from context_search.reading.listing import (
+    BATCH_CHARS,
+    ListedString,
+    ReadBatches,
+    TableListing,
+    listed_table,
+)
 from context_search.reading.matching import HiddenText, Matcher, TextMatches, matcher_of
 from context_search.reading.rules.found_text import (
     MAX_MATCH_CHARS,
@@ -47,6 +53,7 @@ class FindText:
     tools: ListTools
     patterns: Patterns
     clock: Clock
+    batch_chars: int = BATCH_CHARS
 
     def find(self, principal: Principal, wanted: WantedMatches) -> FoundText:
         """Returns a page of matches, in the order of tables and then of their documents.
@@ -71,7 +78,7 @@ class FindText:
             page = _Page(wanted, deadline, cursor.before if cursor else 0)
             first = cursor.table_id if cursor else 0
             tables = _tables(work, principal, chosen, first)
-            _Search(work, matcher, page, hidden).run(tables, cursor)
+            _Search(work, matcher, page, hidden, self.batch_chars).run(tables, cursor)
             return page.result()
 
 
@@ -196,6 +203,7 @@ class _Search:
     matcher: Matcher
     page: _Page
     hidden: Sequence[SensitiveKind] | None
+    batch_chars: int
     _names: dict[int, str | None] = field(default_factory=dict)
 
     def run(self, tables: Iterator[tuple[int, Tools]], cursor: FindCursor | None) -> None:
@@ -221,7 +229,9 @@ class _Search:
     def _look_through(self, table: TableListing, cursor: FindCursor | None) -> None:
         self.page.unread += table.is_unread
         start, offset = _place_in(table, cursor)
-        for batch in ReadBatches(self.work, table.strings, self.matcher.narrowing).after(start):
+        narrowing = self.matcher.narrowing
+        batches = ReadBatches(self.work, table.strings, narrowing, self.batch_chars)
+        for batch in batches.after(start):
             looked = 0
             found = self._matches(batch.texts)
             for string, text, matches in zip(batch.strings, batch.texts, found, strict=False):

@@ -16,9 +16,10 @@ from context_search.store import UnitOfWork
 
 MAX_DOCUMENT_BYTES = 50_000_000
 """Maximum size of a document that is read while no index knows it as it is now."""
-_BATCH_CHARS = 1 << 20
+BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
-_FIRST_NARROWED, _MOST_NARROWED = 8 * _BATCH_CHARS, 256 * _BATCH_CHARS
+_FIRST_NARROWED, _MOST_NARROWED = 8, 256
+"""Number of batches of text that are narrowed at once: first, and then."""
 
 
 class ListedString(NamedTuple):
@@ -101,16 +102,18 @@ def _of_document(
     return TableListing(table_id, part.revision, strings)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ReadBatches:
-    """Reads the texts of a list in its order, some at a time.
+    """Reads the texts of a list in its order, about ``batch_chars`` characters at a time.
 
-    Without those in which nothing of ``narrowing`` stands.
+    Without those in which nothing of ``narrowing`` stands, which is asked for more of them each
+    time.
     """
 
     work: UnitOfWork
     strings: Sequence[ListedString]
     narrowing: Narrowing | None
+    batch_chars: int = BATCH_CHARS
 
     def after(self, start: int) -> Iterator[TextBatch]:
         """Yields batches from a place of the list on.
@@ -118,11 +121,11 @@ class ReadBatches:
         A batch may be empty, so that the caller can check the time. The first one that is narrowed
         is small: a page may be full then.
         """
-        chars = _BATCH_CHARS if self.narrowing is None else _FIRST_NARROWED
+        batches, most = (1, 1) if self.narrowing is None else (_FIRST_NARROWED, _MOST_NARROWED)
         while start < len(self.strings):
-            end = self._end(start, chars)
+            end = self._end(start, batches * self.batch_chars)
             yield from self._batches(start, end)
-            chars, start = _BATCH_CHARS if self.narrowing is None else _MOST_NARROWED, end
+            batches, start = most, end
 
     def _end(self, start: int, most: int) -> int:
         """Returns where a batch ends: it has one string, or strings of so many characters."""
@@ -142,7 +145,7 @@ class ReadBatches:
                 continue
             batch.append(string)
             chars += string.length
-            if chars >= _BATCH_CHARS or len(batch) == _BATCH_STRINGS:
+            if chars >= self.batch_chars or len(batch) == _BATCH_STRINGS:
                 yield self._read(batch, at + 1)
                 batch, chars = [], 0
         yield self._read(batch, end)

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from context_search.agents.list_tools import ListTools
 from context_search.core.callers import Principal
 from context_search.core.cites import Cite
+from context_search.core.documents import MAX_DEPTH
 from context_search.core.errors import InvalidInputError, NotFoundError
+from context_search.core.json_pointer import split
 from context_search.integrations.ports import TokenCounter
 from context_search.reading.citations import FollowedCite, follow
 from context_search.reading.collections import name_of, named_collection
@@ -45,7 +47,8 @@ class ReadTexts:
             return self._cited(principal, wanted, wanted.cite)
         tool = named_collection(self.tools, principal, wanted.collection)
         table_id, start, visible = tool.scope.table_id, wanted.start, VisibleStrings([tool])
-        if not visible.covers(table_id, wanted.json_pointer):
+        is_deep = len(split(wanted.json_pointer)) > MAX_DEPTH
+        if is_deep or not visible.covers(table_id, wanted.json_pointer):
             raise _not_there()
         place = FollowedCite("current", table_id, wanted.json_pointer, start=start, end=start)
         with self.store.for_project(principal.project_id) as work:

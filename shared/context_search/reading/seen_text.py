@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.catalog.rules.outlines import TextWindow
-from context_search.core.documents import MAX_DEPTH
 from context_search.core.json_pointer import split
 from context_search.core.model import SearchTool
 from context_search.reading.document import read_document
@@ -35,10 +34,9 @@ def seen_window(
     A string that is not there looks like one that nobody may see. The transaction reads all of one
     moment. Raises DocumentTooLargeError where the document decides, and is too large.
     """
-    path = split(json_pointer)
-    if len(path) > MAX_DEPTH or not visible.covers(table_id, json_pointer):
+    if not visible.covers(table_id, json_pointer):
         return None
-    window = work.tables.window(table_id, path, start=start, length=length)
+    window = work.tables.window(table_id, split(json_pointer), start=start, length=length)
     if window is None or window.text is None:
         return None
     for tool in visible.near(table_id, json_pointer, window.total):

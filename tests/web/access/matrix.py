@@ -103,7 +103,9 @@ EXAMPLES: Mapping[Operation, Example] = {
     ("GET", f"{_VERSIONS}/{{revision}}/diff"): Example(
         query={"cursor": "{after_difference}"}, looks={"after_difference": 200}
     ),
-    ("POST", "/api/v1/outline"): Example({"cursor": "{after_child}"}, looks={"after_child": 200}),
+    ("POST", "/api/v1/outline"): Example(
+        {"cursor": "{after_collection}"}, looks={"after_collection": 200}
+    ),
     ("POST", "/api/v1/read"): Example({"cite": "{cite}"}),
     ("POST", "/api/v1/find-text"): Example(
         {"text": "harbour", "cursor": "{match}"}, looks={"match": 422}

@@ -36,6 +36,7 @@ MISSING: Ids = {
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
     "set_name": "mine",
+    "after_collection": "0",
     "cite": str(Cite.of(NOWHERE, "/a", 1, 0, None, 9)),
     "match": str(FindCursor.at(NOWHERE, None, 0, 0, FOUND.digest)),
 }
@@ -71,6 +72,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "below_revision": changes + 9,  # whoever's it is, the whole list is below
         "tool_id": made[0]["tool_id"],
         "after_tool": made[0]["tool_id"],
+        "after_collection": str(made[0]["tool_id"]),
         "free_tool_id": made[1]["tool_id"],
         "key_id": key["id"],
         "after_key": key["id"],
