@@ -82,7 +82,8 @@ async def ask(mcp_url: str, api_key: str, questions: list[str], top_k: int) -> l
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT_S) as http_client:
         transport = streamable_http_client(mcp_url, http_client=http_client)
         async with Client(transport) as client:
-            [tool, *_] = (await client.list_tools()).tools
+            tools = (await client.list_tools()).tools
+            tool = next(each for each in tools if "query" in each.input_schema["properties"])
             answers = []
             for question in questions:
                 arguments = {"query": question, "top_k": top_k}

@@ -105,7 +105,7 @@ class Stranger:
         body = {
             "project_id": self.project_id,
             "table_id": table_id,
-            "name": "search",
+            "name": "stories",
             "json_path": scope,
             "search_config": {**SMALL, **config},
         }

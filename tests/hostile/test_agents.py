@@ -28,6 +28,8 @@ HIDDEN = (
     *("/pins", "/status", "/articles/1", "/articles/2", "/articles/3"),
 )
 
+HIDDEN_PLACES = ("/articles/1/text", "/articles/2/text", "/articles/3/text", "/pins/0/text")
+
 
 class Agent:
     """A stranger's agent, which may execute and whose client asks nobody."""
@@ -75,7 +77,7 @@ def attacks(plan: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     words = ("harbour", "SALARY", "draft", "held", "public", "PIN 7788", "\u200b", "a")
     hidden = {"query": "SALARY STRIKE PIN NOSTATUS harbour", "top_k": 20}
     return {
-        "search": [
+        "stories": [
             hidden,
             {**hidden, "status": "draft"},
             {**hidden, "status": ["draft", "public"]},
@@ -85,11 +87,38 @@ def attacks(plan: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             {**hidden, "chunk_threshold": 1},
             {**hidden, "table_id": 1, "json_path": ""},
         ],
+        "read": [
+            *(
+                {"collection": "stories", "pointer": pointer}
+                for pointer in (*HIDDEN_PLACES, "", "/articles", "/articles/0/status", "/00" * 999)
+            ),
+            {"collection": "stories", "pointer": "/articles/0/text", "start": 10**9},
+            {"collection": "stories", "pointer": "/articles/0/text", "after": 20_000},
+            {"cite": "AQ"},
+            {"cite": "A" * 64, "collection": "stories"},
+        ],
+        "find_text": [
+            *({"pattern": pattern, "context_chars": 500} for pattern in patterns),
+            *({"text": word, "context_chars": 500} for word in words if word not in SEEN),
+            {"text": "harbour", "collection": "search"},
+            {"text": "harbour", "pattern": "harbour"},
+            {"text": "harbour", "cursor": "A" * 48},
+            {"pattern": "(" * 900},
+        ],
+        "outline": [
+            {},
+            {"collection": "stories"},
+            *(
+                {"collection": "stories", "pointer": pointer}
+                for pointer in (*HIDDEN_PLACES, "/articles", "/articles/0", "/00" * 999)
+            ),
+            {"collection": "stories", "cursor": "1"},
+        ],
         "replace_preview": [
             *({**becomes, "find": find, "regex": True} for find in patterns),
             *({**becomes, "find": find} for find in words),
             *({**becomes, "find": find, "case_sensitive": False} for find in words),
-            {"find": "draft", "replace_with": "public", "search_tool": "search"},
+            {"find": "draft", "replace_with": "public", "search_tool": "stories"},
             {"find": "harbour", "replace_with": "haven", "plan_id": plan_id},
             {**becomes, "find": "SALARY", "search_tool": "", "scope": {"json_pointer": ""}},
             {**becomes, "find": "SALARY", "tables": [1], "tool_id": None},

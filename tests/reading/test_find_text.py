@@ -20,8 +20,9 @@ from context_search.core.errors import (
     PatternTooComplexError,
 )
 from context_search.integrations.patterns.re2_patterns import Re2Patterns
+from context_search.reading.document import MAX_DOCUMENT_BYTES
 from context_search.reading.find_text import CALL_S
-from context_search.reading.listing import BATCH_CHARS, MAX_DOCUMENT_BYTES
+from context_search.reading.listing import BATCH_CHARS
 from context_search.reading.routes.find_text import FindTextAnswer
 from context_search.reading.rules.found_text import FindCursor, FoundText, WantedMatches
 from context_search.text.chunking import chunk_spans
@@ -247,7 +248,7 @@ def test_a_match_that_touches_a_secret_is_not_there(finder: Finder, *, is_behind
     first, second = finder.find(hidden, "harbour", context_chars=500).matches
     assert SECRET not in first.before + first.after + second.before + second.after
     assert "[redacted:key]" in first.after
-    assert first.cite.digest == b""
+    assert first.cite.is_of("harbour")
 
 
 @pytest.mark.stack
@@ -256,7 +257,7 @@ def test_a_pattern_tells_nothing_of_a_secret(finder: Finder) -> None:
     library = finder.library
     other = SECRET[:8] + SECRET[8:].swapcase()
     agents = [
-        redacting(library.agent(library.tool(library.table({"a": f"harbour key: {secret}!"}))))
+        redacting(library.agent(library.tool(library.table({"a": f"harbour key: {secret}!é"}))))
         for secret in (SECRET, other)
     ]
     patterns = ["harbour.{0,20}4e", "harbour(.{6,30}4e)?", "Key|4eC", ".", r"\w+", "a|.*C39"]
@@ -264,6 +265,26 @@ def test_a_pattern_tells_nothing_of_a_secret(finder: Finder) -> None:
         pages = [finder.find(agent, pattern=pattern, limit=100) for agent in agents]
         found = [[place[2:] for place in places(page)] for page in pages]
         assert found[0] == found[1], pattern
+
+
+@pytest.mark.stack
+def test_no_refusal_of_a_pattern_tells_of_a_secret(library: Library) -> None:
+    """A match that ends with half a character is refused: where it begins must not decide."""
+    finder = Finder(library, patterns=Re2Patterns())
+    text = f"harbour key: {SECRET} and the harbour master, é"
+    agent = redacting(library.agent(library.tool(library.table({"a": text}))))
+    for guess in (SECRET[:8], SECRET[:8].swapcase()):
+        page = finder.find(agent, pattern=rf"{guess}[\x00-\x7f]*\C")
+        assert (page.counted, page.is_all) == (0, True)
+
+
+@pytest.mark.stack
+def test_tools_that_show_the_same_are_listed_once(finder: Finder) -> None:
+    table = finder.library.table({"a": {"b": "the harbour is open"}, "c": "a harbour, too"})
+    whole, *others = [finder.library.tool(table, scope) for scope in ("", "/a", "", "/c")]
+    found = finder.find(finder.library.agent(whole, *others), "harbour")
+    assert len(found.matches) == 2
+    assert len({match.collection for match in found.matches}) == 1
 
 
 # ---- Cursors.
@@ -295,6 +316,9 @@ def test_a_cursor_is_good_for_its_question_and_while_its_string_is_there(finder:
             finder.find(agent, "harbour", cursor=cursor, **other)
     with pytest.raises(CursorInvalidError):
         finder.find(agent, "Harbour", cursor=cursor)
+    beyond = FindCursor.at(2**63, None, 0, 0, WantedMatches("harbour").digest)
+    with pytest.raises(CursorInvalidError):
+        finder.find(library.owner, "harbour", cursor=str(beyond))
     assert len(finder.find(agent, "harbour", cursor=cursor, limit=9).matches) == 2
     library.change(table, {"b": "harbour again", "c": "harbour and harbour"}, tool)
     with pytest.raises(CursorInvalidError, match="begin again"):

@@ -39,6 +39,7 @@ SETS_NOTHING = {
     ),
     "MeasuresBody": "answers are measured, not kept",
     **dict.fromkeys(["ReadBody", "OutlineBody", "TextBody", "ChunksBody"], "reads"),
+    **dict.fromkeys(["ReadTextBody", "FindTextBody", "CollectionOutlineBody"], "reads"),
     **dict.fromkeys(["ReplaceBody", "MergeBody", "RemoveBody"], "changes the document itself"),
     **dict.fromkeys(["PreviewBody", "ExecuteBody", "UndoBody"], "a plan: its texts are forgotten"),
     **dict.fromkeys(

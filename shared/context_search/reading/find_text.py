@@ -10,12 +10,17 @@ from context_search.agents.list_tools import ListTools
 from context_search.core.callers import McpKey, Principal
 from context_search.core.cites import Cite
 from context_search.core.documents import check_string
-from context_search.core.errors import InvalidInputError
+from context_search.core.errors import (
+    InvalidInputError,
+    PatternTooSlowError,
+    TooManyMatchesError,
+)
 from context_search.core.model import Index, SearchTool
 from context_search.core.pages import PAGE
 from context_search.integrations.patterns.ports import Patterns
 from context_search.integrations.ports import Clock, Deadline
 from context_search.reading.collections import name_of, named_collection
+from context_search.reading.hidden import hidden_kinds
 from context_search.reading.listing import (
     BATCH_CHARS,
     ListedString,
@@ -34,7 +39,6 @@ from context_search.reading.rules.found_text import (
     cursor_invalid,
 )
 from context_search.reading.visible import visible_to, whole_table
-from context_search.searching.rules.retrieval import RetrievalSettings
 from context_search.store import Store, UnitOfWork
 from context_search.text.sensitive.kinds import SensitiveKind
 
@@ -74,7 +78,7 @@ class FindText:
             self.store.for_project(principal.project_id) as work,
         ):
             work.seen_strings.stand_still()
-            hidden = _hidden_kinds(work, principal)
+            hidden = hidden_kinds(work, principal)
             page = _Page(wanted, deadline, cursor.before if cursor else 0)
             first = cursor.table_id if cursor else 0
             tables = _tables(work, principal, chosen, first)
@@ -87,13 +91,6 @@ def _check(wanted: WantedMatches) -> None:
         if sought is not None and not 1 <= len(sought) <= MAX_TEXT_CHARS:
             raise InvalidInputError(f"{name} must have 1 to {MAX_TEXT_CHARS:,} characters")
         check_string(sought or "")
-
-
-def _hidden_kinds(work: UnitOfWork, principal: Principal) -> Sequence[SensitiveKind] | None:
-    """Returns what is hidden from a caller; None: nothing ever is."""
-    if not (isinstance(principal, McpKey) and principal.redacts):
-        return None
-    return work.projects.settings(RetrievalSettings, principal.project_id).settings.kinds
 
 
 Tools = Sequence[SearchTool]
@@ -197,13 +194,17 @@ class _Page:
 
 @dataclass(slots=True)
 class _Search:
-    """One call. ``hidden``: kinds of text of which nothing is shown, and nothing told."""
+    """One call. ``hidden``: kinds of text of which nothing is shown, and nothing told.
+
+    ``_is_spent``: the engine of patterns searches no further text.
+    """
 
     work: UnitOfWork
     matcher: Matcher
     page: _Page
-    hidden: Sequence[SensitiveKind] | None
+    hidden: Sequence[SensitiveKind]
     batch_chars: int
+    _is_spent: bool = False
     _names: dict[int, str | None] = field(default_factory=dict)
 
     def run(self, tables: Iterator[tuple[int, Tools]], cursor: FindCursor | None) -> None:
@@ -211,7 +212,7 @@ class _Search:
         has_looked = False
         begins_in = None if cursor is None else cursor.table_id
         for table_id, tools in tables:
-            if has_looked and self.page.is_over:
+            if has_looked and (self.page.is_over or self._is_spent):
                 return self.page.stop(table_id, None)
             table = listed_table(self.work, table_id, tools)
             if begins_in is not None and (table is None or table_id != begins_in):
@@ -229,46 +230,67 @@ class _Search:
     def _look_through(self, table: TableListing, cursor: FindCursor | None) -> None:
         self.page.unread += table.is_unread
         start, offset = _place_in(table, cursor)
-        narrowing = self.matcher.narrowing
+        # What is hidden must not decide what is read: that would be seen in the time it takes.
+        narrowing = None if self.hidden else self.matcher.narrowing
         batches = ReadBatches(self.work, table.strings, narrowing, self.batch_chars)
         for batch in batches.after(start):
             looked = 0
             found = self._matches(batch.texts)
-            for string, text, matches in zip(batch.strings, batch.texts, found, strict=False):
+            for string, text, one in zip(batch.strings, batch.texts, found, strict=False):
                 is_first = string is table.strings[start]
-                self._take(table, string, text, matches, offset if is_first else 0)
+                self._take(table, string, text, *one, offset if is_first else 0)
                 looked += 1
             if looked < len(batch.strings):
                 return self.page.stop(table.id, batch.strings[looked].json_pointer)
-            if self.page.is_over and batch.end < len(table.strings):
+            is_over = self.page.is_over or self._is_spent
+            if is_over and batch.end < len(table.strings):
                 return self.page.stop(table.id, table.strings[batch.end].json_pointer)
         return None
 
-    def _matches(self, texts: Sequence[str]) -> Iterator[TextMatches]:
-        """Yields what is in texts, until the time is up. Behind the last one nothing is searched.
+    def _matches(
+        self, texts: Sequence[str]
+    ) -> Iterator[tuple[TextMatches | None, HiddenText | None]]:
+        """Yields what is in texts, and how they are shown where something is hidden.
 
-        Where something is hidden all are searched first: then a text is searched once more.
+        Until the time is up; behind the last one nothing is searched. None: the engine has given a
+        text up, and searches no other one.
         """
-        searched: list[TextMatches] = []
+        try:
+            yield from self._hidden_matches(texts) if self.hidden else self._plain_matches(texts)
+        except (PatternTooSlowError, TooManyMatchesError):
+            self._is_spent = True
+            yield None, None
+
+    def _plain_matches(self, texts: Sequence[str]) -> Iterator[tuple[TextMatches, None]]:
         with closing(self.matcher.matches(texts)) as found:
             for matches in found:
-                if self.hidden:
-                    searched.append(matches)
-                else:
-                    yield matches
+                yield matches, None
                 if self.page.is_over:
-                    break
-        yield from searched
+                    return
+
+    def _hidden_matches(self, texts: Sequence[str]) -> Iterator[tuple[TextMatches, HiddenText]]:
+        """Only the text without what is hidden is searched: an error would tell, too."""
+        for text in texts:
+            shown = HiddenText.of(text, self.hidden)
+            [matches] = self.matcher.matches([shown.masked])
+            yield matches, shown
+            if self.page.is_over:
+                return
 
     def _take(
-        self, table: TableListing, string: ListedString, text: str, found: TextMatches, offset: int
+        self,
+        table: TableListing,
+        string: ListedString,
+        text: str,
+        found: TextMatches | None,
+        shown: HiddenText | None,
+        offset: int,
     ) -> None:
         """Takes what stands in a string from an offset on."""
-        page, shown = self.page, None
-        if self.hidden and any(True for _ in found):
-            shown = HiddenText.of(text, self.hidden)
-            [found] = self.matcher.matches([shown.masked])
-        page.left_out += found.too_slow
+        page = self.page
+        page.left_out += found is None or found.too_slow
+        if found is None:
+            return None
         for number, span in enumerate(found, 1):
             if number % _LOOKS_AT_CLOCK == 0 and page.is_over:
                 return page.leave(table.id, string.json_pointer, offset)
@@ -295,7 +317,6 @@ class _Search:
         def cut(first: int, last: int) -> str:
             return shown.excerpt.show(first, last).text if shown else text[first:last]
 
-        cited = text[start:end] if self.hidden is None else None
         return FoundMatch(
             self._name(string.tool),
             table.id,
@@ -305,7 +326,7 @@ class _Search:
             cut(begin, start),
             text[start : min(end, start + MAX_MATCH_CHARS)],
             cut(end, behind),
-            Cite.of(table.id, string.json_pointer, table.revision, start, cited, end),
+            Cite.of(table.id, string.json_pointer, table.revision, start, text[start:end], end),
         )
 
     def _name(self, tool: SearchTool) -> str | None:

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from context_search.core.documents import parse_fielded, strings_at
-from context_search.core.errors import InvalidDocumentError
-from context_search.core.json_pointer import document_order
+from context_search.core.documents import strings_at
+from context_search.core.errors import DocumentTooLargeError
+from context_search.core.json_pointer import contains, document_order
 from context_search.core.model import SearchTool
+from context_search.reading.document import read_document
 from context_search.reading.rules.narrowing import Narrowing
 from context_search.reading.rules.visible_strings import VisibleStrings
 from context_search.store import UnitOfWork
 
-MAX_DOCUMENT_BYTES = 50_000_000
-"""Maximum size of a document that is read while no index knows it as it is now."""
 BATCH_CHARS = 1 << 20
 _BATCH_STRINGS = 1 << 12
 _FIRST_NARROWED, _MOST_NARROWED = 8, 256
@@ -66,7 +65,7 @@ def listed_table(
     """
     known: dict[str, ListedString] = {}
     revision = 0
-    for tool in tools:
+    for tool in _distinct(tools):
         seen = work.seen_strings.nodes(tool)
         if seen is None:
             return None
@@ -80,26 +79,40 @@ def listed_table(
     return TableListing(table_id, revision, strings)
 
 
+def _distinct(tools: Sequence[SearchTool]) -> list[SearchTool]:
+    """Returns the tools without those that show nothing which one before them does not show."""
+    distinct: list[SearchTool] = []
+    for tool in tools:
+        if not any(_shows_all_of(before, tool) for before in distinct):
+            distinct.append(tool)
+    return distinct
+
+
+def _shows_all_of(tool: SearchTool, other: SearchTool) -> bool:
+    return (
+        tool.index_id == other.index_id
+        and tool.search.where in (None, other.search.where)
+        and contains(tool.scope.json_pointer, other.scope.json_pointer)
+    )
+
+
 def _of_document(
     work: UnitOfWork, table_id: int, tools: Sequence[SearchTool]
 ) -> TableListing | None:
-    part = work.tables.part(table_id, [], max_bytes=MAX_DOCUMENT_BYTES)
-    if part is None:
-        return None
-    if part.text is None:
-        return TableListing(table_id, part.revision, is_unread=True)
     try:
-        document = parse_fielded(part.text)
-    except InvalidDocumentError:  # deeper than anything reads
-        return TableListing(table_id, part.revision)
-    visible = [(tool, VisibleStrings([tool]).in_document(table_id, document)) for tool in tools]
+        read = read_document(work, table_id)
+    except DocumentTooLargeError:
+        return TableListing(table_id, 0, is_unread=True)
+    if read is None:
+        return None
+    visible = [(tool, VisibleStrings([tool]).in_document(table_id, read.value)) for tool in tools]
     strings = []
-    for string in strings_at(document, {tool.scope.json_pointer for tool in tools}):
+    for string in strings_at(read.value, {tool.scope.json_pointer for tool in tools}):
         pointer, text = string.json_pointer, string.text
         tool = next((tool for tool, shown in visible if shown.shows(pointer, text)), None)
         if tool is not None:
             strings.append(ListedString(pointer, len(text), tool, 0, text))
-    return TableListing(table_id, part.revision, strings)
+    return TableListing(table_id, read.revision, strings)
 
 
 @dataclass(frozen=True, slots=True)

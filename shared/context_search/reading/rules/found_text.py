@@ -21,6 +21,7 @@ DEFAULT_CONTEXT_CHARS, MAX_CONTEXT_CHARS = 80, 500
 DEFAULT_LIMIT, MAX_LIMIT = 20, 100
 MAX_MATCH_CHARS = 500
 """Maximum number of characters of a match that are shown."""
+MAX_ID = 2**63 - 1
 _VERSION = 1
 _DIGEST_BYTES = 4
 _CURSOR = struct.Struct(f">BQ{POINTER_BYTES}sII{_DIGEST_BYTES}s")
@@ -91,7 +92,8 @@ class FindCursor:
         except (ValueError, binascii.Error, struct.error):
             raise cursor_invalid() from None
         cursor = cls(*parts)
-        if version != _VERSION or cursor.question != question or str(cursor) != text:
+        is_ours = cursor.table_id <= MAX_ID and str(cursor) == text
+        if version != _VERSION or cursor.question != question or not is_ours:
             raise cursor_invalid()
         return cursor
 

@@ -45,10 +45,11 @@ _OF_INDEX = f"""
 """
 
 
-def _seen(columns: str, seen: str) -> str:
-    """Returns the statement of some columns of what a subquery sees of an index."""
+def _seen(column: str, seen: str) -> str:
+    """Returns the statement of a column of what a subquery sees of an index."""
     return f"""
-        SELECT context_table.revision, COALESCE({_IS_KNOWN} AND NOT unnoted, false), {columns}
+        SELECT context_table.revision, COALESCE({_IS_KNOWN} AND NOT seen.unnoted, false),
+               seen.{column}
         FROM context_table
         JOIN search_index ON search_index.id = :index
         LEFT JOIN comparison ON comparison.generation_id = search_index.active_generation_id
