@@ -71,11 +71,18 @@ def test_from_a_document_to_answers_and_away(deployed: Deployment, built: BuiltF
     deployed.drain()
     assert "lighthouse" in ask(deployed, words, "lighthouse")["results"][0]["chunk"]["chunk_text"]
 
-    [listed] = mcp(deployed, tool["key"], "tools/list")["tools"]
-    called = mcp(
-        deployed, tool["key"], "tools/call", name=listed["name"], arguments={"query": "comets"}
-    )
-    assert "lighthouse keeper" in json.dumps(called)
+    tools = mcp(deployed, tool["key"], "tools/list")["tools"]
+    listed = next(each for each in tools if "query" in each["inputSchema"]["properties"])
+    for name, arguments in (
+        (listed["name"], {"query": "comets"}),
+        ("find_text", {"pattern": "light[a-z]+ keeper"}),
+    ):
+        called = mcp(deployed, tool["key"], "tools/call", name=name, arguments=arguments)
+        assert "lighthouse keeper" in json.dumps(called)
+    [match] = called["structuredContent"]["matches"]
+    cited = {"cite": match["cite"]}
+    read = mcp(deployed, tool["key"], "tools/call", name="read", arguments=cited)
+    assert read["structuredContent"]["status"] == "current"
 
     path = f"/api/v1/tables/{tool['table_id']}"
     assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204

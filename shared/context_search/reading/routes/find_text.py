@@ -154,9 +154,11 @@ def _more(found: FoundText) -> str | None:
         said.append(shown if found.matches else "No match yet; not all texts were looked at.")
         said.append("The same call with this cursor goes on.")
     if found.left_out:
-        said.append(f"{found.left_out} strings took too long and were not looked through.")
+        said.append(f"Strings that took too long and were not looked through: {found.left_out}.")
     if found.unread:
-        said.append(f"{found.unread} large documents are being indexed and were not looked at.")
+        said.append(
+            f"Large documents that are being indexed and were not looked at: {found.unread}."
+        )
     return " ".join(said) or None
 
 
