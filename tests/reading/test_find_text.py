@@ -417,7 +417,7 @@ def test_a_string_with_too_many_places_that_are_no_matches_is_left_out(library: 
     assert not any(page.is_all for page in pages[:3])
     assert FindTextAnswer.of(pages[1]).more == (
         "No match yet; not all texts were looked at. The same call with this cursor goes on."
-        " 1 strings took too long and were not looked through."
+        " Strings that took too long: 1; they were not looked through."
     )
 
 
@@ -443,7 +443,7 @@ def test_a_document_too_large_to_read_while_it_is_indexed_is_told_of(library: Li
     assert [place[0] for place in places(page)] == [small.id]
     answer = FindTextAnswer.of(page)
     assert (answer.total, answer.at_least, answer.cursor) == (None, 1, None)
-    assert answer.more == "1 large documents are being indexed and were not looked at."
+    assert answer.more == "Large documents that are being indexed: 1; they were not looked at."
 
 
 # ---- What is refused, and what is cut.

@@ -154,10 +154,10 @@ def _more(found: FoundText) -> str | None:
         said.append(shown if found.matches else "No match yet; not all texts were looked at.")
         said.append("The same call with this cursor goes on.")
     if found.left_out:
-        said.append(f"Strings that took too long and were not looked through: {found.left_out}.")
+        said.append(f"Strings that took too long: {found.left_out}; they were not looked through.")
     if found.unread:
         said.append(
-            f"Large documents that are being indexed and were not looked at: {found.unread}."
+            f"Large documents that are being indexed: {found.unread}; they were not looked at."
         )
     return " ".join(said) or None
 
