@@ -28,6 +28,14 @@ BEYOND_JSON_SCHEMA = {
     '"code":"INDEX_SETTING_FIXED"': "settings that make an index are taken as the tool has them",
     "characters behind start": "a bound that is another field's value",
     '"detail":"line ': "lines of JSON in one text",
+    "this is no cite": "a cite comes from an earlier answer",
+    "collection: unknown name": "which there are is the project's",
+    "give cite, or collection and pointer": "fields together",
+    "give text or pattern": "two fields, one of which is given",
+    "is not an absolute http or https address": "parts of an address are no portable pattern",
+    "start: the string has": "how long a string is is the document's",
+    '"code":"PATTERN_INVALID"': "the language of RE2",
+    '"code":"PATTERN_TOO_COMPLEX"': "the language of RE2",
     "the reranking models of this deployment": "which there are is the deployment's",
 }
 

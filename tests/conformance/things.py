@@ -74,6 +74,8 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
     bindings = [{"tool_id": one} for one in (tool, *bound)]
     mcp = maker.made("mcps", **named, bindings=bindings)
     maker.made(f"{own}/search-index")
+    found = maker.made(f"tools/{tool}/search", query="comets")
+    seen = maker.made("read", cite=found["results"][0]["cite"])["place"]
     change = tenant("PATCH", f"/api/v1/tables/{table}/data", json={"changed": True})
     assert change.status_code == 200, change.text
     return Things(
@@ -87,6 +89,8 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
             "mcp_id": [mcp["id"]],
             "api_key": [maker.made("mcps", **named, bindings=bindings)["api_key"]],
             "set_name": ["judged"],
+            "cite": [found["results"][0]["cite"]],
+            "collection": [seen["collection"]],
         },
         {
             "DELETE /api/v1/projects/{project_id}": {"project_id": spare_projects},
