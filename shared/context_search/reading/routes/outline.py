@@ -26,11 +26,11 @@ from context_search.reading.rules.outlines import (
 from context_search.text.plain_text import without_hidden_characters
 from context_search.web.callers import MaySearch, part
 from context_search.web.fields import (
-    MAX_POINTER,
     Absent,
     AnswerModel,
     Body,
     Count,
+    JsonPointer,
     KnownId,
     example,
 )
@@ -63,9 +63,8 @@ class CollectionOutlineBody(Body):
         ),
     ] = None
     pointer: Annotated[
-        str | None,
+        JsonPointer | None,
         Field(
-            max_length=MAX_POINTER,
             description="Place whose children are listed (RFC 6901); by itself where the "
             "collection begins.",
         ),

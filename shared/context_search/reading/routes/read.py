@@ -13,11 +13,11 @@ from context_search.reading.rules.texts import DEFAULT_AROUND, MAX_AROUND, SeenT
 from context_search.searching.routes.search import SpanAnswer
 from context_search.web.callers import MaySearch, part
 from context_search.web.fields import (
-    MAX_POINTER,
     Absent,
     AnswerModel,
     Body,
     Count,
+    JsonPointer,
     KnownId,
     example,
     source,
@@ -51,8 +51,8 @@ class ReadTextBody(Body):
     cite: CiteText | None = None
     collection: Collection | None = None
     pointer: Annotated[
-        str | None,
-        Field(max_length=MAX_POINTER, description="Where the string stands (RFC 6901)."),
+        JsonPointer | None,
+        Field(description="Where the string stands (RFC 6901)."),
     ] = None
     start: Annotated[
         int, Field(ge=0, le=10**9, description="First character to read, with pointer.")
