@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,24 +70,11 @@ class Agent:
         return plan
 
 
-def attacks(plan: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Calls of each tool, each of which asks for what is hidden; ``plan`` is a person's."""
-    digest, plan_id = plan["digest"], plan["plan_id"]
-    becomes = {"replace_with": "x"}
-    patterns = ("(?s)^.{1,80}", "(?s).*", "[0-9]+", "^draft$|^public$", "(?i)pin|salary", "\\A|\\z")
-    words = ("harbour", "SALARY", "draft", "held", "public", "PIN 7788", "\u200b", "a")
-    hidden = {"query": "SALARY STRIKE PIN NOSTATUS harbour", "top_k": 20}
+def reading_attacks(
+    patterns: Sequence[str], words: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Calls of the tools that read."""
     return {
-        "stories": [
-            hidden,
-            {**hidden, "status": "draft"},
-            {**hidden, "status": ["draft", "public"]},
-            {**hidden, "status": {"eq": "draft"}},
-            {**hidden, "where": None},
-            {**hidden, "filter": {"status": {"exists": False}}},
-            {**hidden, "chunk_threshold": 1},
-            {**hidden, "table_id": 1, "json_path": ""},
-        ],
         "read": [
             *(
                 {"collection": "stories", "pointer": pointer}
@@ -114,6 +102,28 @@ def attacks(plan: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             ),
             {"collection": "stories", "cursor": "1"},
         ],
+    }
+
+
+def attacks(plan: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Calls of each tool, each of which asks for what is hidden; ``plan`` is a person's."""
+    digest, plan_id = plan["digest"], plan["plan_id"]
+    becomes = {"replace_with": "x"}
+    patterns = ("(?s)^.{1,80}", "(?s).*", "[0-9]+", "^draft$|^public$", "(?i)pin|salary", "\\A|\\z")
+    words = ("harbour", "SALARY", "draft", "held", "public", "PIN 7788", "\u200b", "a")
+    hidden = {"query": "SALARY STRIKE PIN NOSTATUS harbour", "top_k": 20}
+    return {
+        "stories": [
+            hidden,
+            {**hidden, "status": "draft"},
+            {**hidden, "status": ["draft", "public"]},
+            {**hidden, "status": {"eq": "draft"}},
+            {**hidden, "where": None},
+            {**hidden, "filter": {"status": {"exists": False}}},
+            {**hidden, "chunk_threshold": 1},
+            {**hidden, "table_id": 1, "json_path": ""},
+        ],
+        **reading_attacks(patterns, words),
         "replace_preview": [
             *({**becomes, "find": find, "regex": True} for find in patterns),
             *({**becomes, "find": find} for find in words),

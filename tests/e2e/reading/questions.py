@@ -47,6 +47,10 @@ COLLECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
 
 def questions() -> list[Question]:
     """The questions; what essays say themselves is quoted from them."""
+    return [*_of_essays(), *_of_log(), *_of_lease()]
+
+
+def _of_essays() -> list[Question]:
     worked = str(essays()["essays"]["worked"])
     return [
         Question(
@@ -72,6 +76,11 @@ def questions() -> list[Question]:
             "search_essays",
             (_between(worked, "a letter from\nthe Accademia", "writing about Cezanne"),),
         ),
+    ]
+
+
+def _of_log() -> list[Question]:
+    return [
         Question(
             "What was in the whole store that was counted for the commissioners on the fourth of"
             " May, from first to last?",
@@ -89,6 +98,11 @@ def questions() -> list[Question]:
             (CRATE_END,),
             CRATE,
         ),
+    ]
+
+
+def _of_lease() -> list[Question]:
+    return [
         Question(
             "Which notice period has a tenant who paid the deposit late, but in full?",
             "search_lease",

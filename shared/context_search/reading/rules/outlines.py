@@ -74,7 +74,10 @@ class DescribedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A Search Tool under its agents' name. ``strings`` None: nobody has counted them."""
+    """A Search Tool with the name that agents call it by, and the number of its strings.
+
+    ``strings`` None: the number is not known.
+    """
 
     name: str
     tool: SearchTool
